@@ -1,8 +1,8 @@
 package dev.palisade.server.admin;
 
 import dev.palisade.contract.RejectedException;
-import java.io.ByteArrayOutputStream;
-import java.nio.ByteBuffer;
+import java.net.URLDecoder;
+import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -45,27 +45,14 @@ final class UrlDecoding {
     }
 
     private static String decoded(String text) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());
-        for (int i = 0; i < text.length(); i++) {
-            char each = text.charAt(i);
-            if (each == '%') {
-                int high = i + 2 < text.length() ? Character.digit(text.charAt(i + 1), 16) : -1;
-                int low = i + 2 < text.length() ? Character.digit(text.charAt(i + 2), 16) : -1;
-                if (high < 0 || low < 0) {
-                    throw malformed();
-                }
-                bytes.write(high * 16 + low);
-                i += 2;
-            } else {
-                bytes.write(each);
-            }
-        }
         try {
+            // A character for each byte first: the decoder of this charset replaces nothing.
+            String bytes = URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.ISO_8859_1);
             return StandardCharsets.UTF_8
                     .newDecoder()
-                    .decode(ByteBuffer.wrap(bytes.toByteArray()))
+                    .decode(StandardCharsets.ISO_8859_1.newEncoder().encode(CharBuffer.wrap(bytes)))
                     .toString();
-        } catch (CharacterCodingException e) {
+        } catch (IllegalArgumentException | CharacterCodingException e) {
             throw malformed();
         }
     }
