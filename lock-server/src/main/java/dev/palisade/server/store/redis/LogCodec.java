@@ -96,24 +96,12 @@ final class LogCodec {
                 : Optional.of(new OwnerKey(text(checked, 3), text(checked, 4), number(checked, 5) == 1));
     }
 
-    /** Whether servers of an earlier release keep locks in functions where a check looked. */
-    static boolean hasLocksOfFunctions(List<Object> checked) {
-        return text(checked, 2).equals("locks");
-    }
-
-    /** Whether their locks were moved into the log. */
-    static boolean hasMarkOfFunctions(List<Object> checked) {
-        return text(checked, 2).equals("mark");
-    }
-
-    /** Whether there is a log, and nothing of theirs. */
-    static boolean hasLog(List<Object> checked) {
-        return text(checked, 2).equals("log");
-    }
-
-    /** Whether they have never kept any there, and there is no log either. */
-    static boolean hasNothingOfFunctions(List<Object> checked) {
-        return text(checked, 2).equals("nothing");
+    /**
+     * What is where a check looked: {@code locks} of servers of an earlier release, which keep them in functions, or such {@code beside} a
+     * log that was there first; the {@code mark} that they were moved into the log; without any of these a {@code log}, or {@code nothing}.
+     */
+    static String found(List<Object> checked) {
+        return text(checked, 2);
     }
 
     /** Generation of the records of a log that was claimed. */

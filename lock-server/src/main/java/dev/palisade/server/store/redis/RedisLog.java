@@ -102,20 +102,20 @@ public final class RedisLog implements BatchStorage {
         if (owner.isPresent()) {
             signs.check(owner.get());
         }
-        boolean isMoved = LogCodec.hasMarkOfFunctions(answer);
-        boolean isKnown = LogCodec.hasLog(answer);
-        if (moves && (isMoved || LogCodec.hasLocksOfFunctions(answer))) {
+        String found = LogCodec.found(answer);
+        boolean isMoved = found.equals("mark");
+        if (moves && (isMoved || found.equals("locks"))) {
             MoveFromFunctions.run(link, config, keys, isMoved, library, loop, events);
             answer = check();
         }
         if (!LogCodec.text(answer, 0).equals("ok")) {
             throw unusable(LogCodec.text(answer, 1));
         }
-        if (moves && LogCodec.hasNothingOfFunctions(answer)) {
+        if (moves && LogCodec.found(answer).equals("nothing")) {
             throw unusable("has no locks of an earlier release under the keys " + config.prefix()
                     + ":*; name their prefix with --store-prefix, or leave out --from-functions");
         }
-        return isKnown;
+        return found.equals("log");
     }
 
     private List<Object> check() throws StoreUnusable {
