@@ -73,7 +73,8 @@ public record Ownership(
         return new Position(granted().writer(), seq + batches);
     }
 
-    ClaimReply.Claimed granted() {
+    /** {@link #claimed}, which has to be there. */
+    public ClaimReply.Claimed granted() {
         if (claimed == null) {
             throw new IllegalStateException("no claim was granted in phase " + phase);
         }

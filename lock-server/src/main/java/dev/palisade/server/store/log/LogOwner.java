@@ -217,7 +217,7 @@ final class LogOwner {
     private void serve(@Nullable String recordRefusal) {
         probedMillis = millis.getAsLong();
         log.frees(recordRefusal != null);
-        duties.serve(claimed(), recordRefusal);
+        duties.serve(state.granted(), recordRefusal);
     }
 
     /** Tries an empty ordinary batch; if it is refused still, one that keeps the claim. */
@@ -274,7 +274,7 @@ final class LogOwner {
             case SERVE -> serve(null);
             case SERVE_FREEING -> serve(lastRecordRefusal);
             case SUSPEND -> duties.suspend(why);
-            case ACKNOWLEDGE -> duties.acknowledge(claimed());
+            case ACKNOWLEDGE -> duties.acknowledge(state.granted());
             case RESEND -> append();
             case DROP -> duties.drop(why, activeAddress);
             case YIELD -> yieldLog();
@@ -331,9 +331,9 @@ final class LogOwner {
 
     private void load() {
         try {
-            tokens = claimed().tokens();
+            tokens = state.granted().tokens();
             log.frees(state.refusal() != Ownership.Refusal.NONE);
-            tokens = duties.load(claimed());
+            tokens = duties.load(state.granted());
             log.sync(tokens);
             appendedMillis = millis.getAsLong();
             OwnershipStep appended = machine.appended(state);
@@ -358,7 +358,7 @@ final class LogOwner {
         try {
             log.frees(state.refusal() != Ownership.Refusal.NONE);
             log.beginCopy();
-            tokens = duties.copy(claimed(), this::storePart);
+            tokens = duties.copy(state.granted(), this::storePart);
             state = machine.sentLast(state);
             log.syncCopy(tokens);
             appended();
@@ -369,7 +369,7 @@ final class LogOwner {
 
     private void storePart() throws LogFailure {
         state = machine.sent(state);
-        log.sync(claimed().tokens());
+        log.sync(state.granted().tokens());
         appendedMillis = millis.getAsLong();
         state = machine.appended(state).next();
     }
@@ -377,7 +377,7 @@ final class LogOwner {
     /** Keeps the claim while the log is read. */
     void keepClaim() throws LogFailure {
         if (isIdle()) {
-            log.sync(claimed().tokens());
+            log.sync(state.granted().tokens());
             appendedMillis = millis.getAsLong();
             state = machine.appended(state).next();
         }
@@ -399,13 +399,5 @@ final class LogOwner {
         } catch (LogFailure e) {
             LOG.debug("the claim ends by itself: {}", e.getMessage());
         }
-    }
-
-    private ClaimReply.Claimed claimed() {
-        ClaimReply.Claimed claimed = state.claimed();
-        if (claimed == null) {
-            throw new IllegalStateException("no claim in phase " + state.phase());
-        }
-        return claimed;
     }
 }
