@@ -22,20 +22,14 @@ public final class LastStatus {
      */
     public Optional<StoreStatus.SharedLog> look(Supplier<CompletionStage<Optional<StoreStatus.SharedLog>>> question) {
         if (isAsking.compareAndSet(false, true)) {
-            var unused = asked(question).whenComplete((reply, failure) -> {
-                last = failure == null ? reply : Optional.empty();
-                isAsking.set(false);
-            });
+            // Composed, so that a question that throws ends as one that fails.
+            var unused = CompletableFuture.completedFuture(question)
+                    .thenCompose(Supplier::get)
+                    .whenComplete((reply, failure) -> {
+                        last = failure == null ? reply : Optional.empty();
+                        isAsking.set(false);
+                    });
         }
         return last;
-    }
-
-    private static CompletionStage<Optional<StoreStatus.SharedLog>> asked(
-            Supplier<CompletionStage<Optional<StoreStatus.SharedLog>>> question) {
-        try {
-            return question.get();
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(e);
-        }
     }
 }
