@@ -8,7 +8,6 @@ import java.time.Duration;
  * @param timeout how long Redis may take to answer, or to take a connection, until it is given up; 10 ms to 1 min
  */
 public record RedisLinkConfig(StoreUri uri, Duration timeout) {
-    public static final Duration TIMEOUT = Duration.ofSeconds(2);
     public static final Duration TIMEOUT_MIN = Duration.ofMillis(10);
     public static final Duration TIMEOUT_MAX = Duration.ofMinutes(1);
 

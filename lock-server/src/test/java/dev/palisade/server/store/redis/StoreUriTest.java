@@ -60,7 +60,7 @@ class StoreUriTest {
         StoreUri uri = StoreUri.parse("redis-sentinel://me:topsecret@a?sentinel-password=topsecret#main");
 
         assertThat(uri + " " + uri.login() + " " + uri.sentinelLogin()).doesNotContain("topsecret");
-        assertThat(new RedisLinkConfig(uri, RedisLinkConfig.TIMEOUT).toString()).doesNotContain("topsecret");
+        assertThat(new RedisLinkConfig(uri, Linked.TIMEOUT).toString()).doesNotContain("topsecret");
     }
 
     @ParameterizedTest
