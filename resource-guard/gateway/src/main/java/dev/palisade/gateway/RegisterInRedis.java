@@ -28,6 +28,7 @@ import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
@@ -43,8 +44,9 @@ final class RegisterInRedis implements OpenRegister {
     private static final Duration CLOSING_MAX = Duration.ofSeconds(2);
     private static final int RETRIES = 3;
 
-    /** Lettuce's words. */
-    private static final String CLOSED_EARLY = "Connection closed prematurely";
+    /** Lettuce's words for a greeting that was cut short: the moment decides which. */
+    private static final Set<String> CLOSED_EARLY =
+            Set.of("Connection closed prematurely", "RedisHandshakeHandler not registered");
 
     private final String name;
     private final Duration lease;
@@ -105,11 +107,15 @@ final class RegisterInRedis implements OpenRegister {
             try {
                 return connect.get();
             } catch (RedisException e) {
-                if (retries == 0 || !CLOSED_EARLY.equals(root(e).getMessage())) {
+                if (retries == 0 || !isClosedEarly(e)) {
                     throw e;
                 }
             }
         }
+    }
+
+    private static boolean isClosedEarly(Throwable failure) {
+        return CLOSED_EARLY.contains(String.valueOf(root(failure).getMessage()));
     }
 
     private static Throwable root(Throwable failure) {
@@ -154,7 +160,10 @@ final class RegisterInRedis implements OpenRegister {
     }
 
     /** In the words of the lock server. */
-    private static String why(Throwable failure) {
+    static String why(Throwable failure) {
+        if (isClosedEarly(failure)) {
+            return "it closed the connection";
+        }
         Throwable cause = failure;
         while (cause.getCause() != null) {
             if (cause instanceof SSLException) {

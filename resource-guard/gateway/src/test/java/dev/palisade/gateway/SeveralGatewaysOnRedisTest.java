@@ -9,6 +9,7 @@ import dev.palisade.pki.TestAuthority;
 import dev.palisade.pki.TestCertificate;
 import dev.palisade.redis.RedisProcess;
 import dev.palisade.redis.RedisSetup;
+import io.lettuce.core.RedisException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -30,6 +31,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two gateways in front of one service, with one register in a Redis that is stopped, emptied and frozen. */
 @Execution(ExecutionMode.CONCURRENT)
@@ -209,9 +212,17 @@ class SeveralGatewaysOnRedisTest {
                 String address = "redis://127.0.0.1:" + redis.getLocalPort();
                 assertThat(refusal("redis: '" + address + "', password-file: wrong"))
                         .startsWith("cannot connect to the register at " + address
-                                + (closed == 1 ? " (WRONGPASS " : " (Connection closed prematurely)"));
+                                + (closed == 1 ? " (WRONGPASS " : " (it closed the connection)"));
             }
         }
+    }
+
+    /** Both are Lettuce's words for a greeting that was cut short. */
+    @ParameterizedTest
+    @ValueSource(strings = {"Connection closed prematurely", "RedisHandshakeHandler not registered"})
+    void closedGreetingIsNamedInOurWords(String ofLettuce) {
+        assertThat(RegisterInRedis.why(new RedisException("Unable to connect", new IllegalStateException(ofLettuce))))
+                .isEqualTo("it closed the connection");
     }
 
     /** @param closed number of connections that are closed before the first WRONGPASS */

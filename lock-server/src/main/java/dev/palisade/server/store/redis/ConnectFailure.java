@@ -5,24 +5,30 @@ import io.netty.channel.ConnectTimeoutException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.UnknownHostException;
+import java.util.Set;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** Why a connection could not be made, in one line. */
 final class ConnectFailure {
-    /** Lettuce's words. */
-    private static final String CLOSED_EARLY = "Connection closed prematurely";
+    /** Lettuce's words for a greeting that was cut short: the moment decides which. */
+    private static final Set<String> CLOSED_EARLY =
+            Set.of("Connection closed prematurely", "RedisHandshakeHandler not registered");
 
     private ConnectFailure() {}
 
     /** Whether Redis closed the connection before its greeting was over. */
     static boolean isClosedEarly(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = next(cause)) {
-            if (CLOSED_EARLY.equals(cause.getMessage())) {
+            if (isEarlyEnd(cause)) {
                 return true;
             }
         }
         return false;
+    }
+
+    private static boolean isEarlyEnd(Throwable failure) {
+        return CLOSED_EARLY.contains(String.valueOf(failure.getMessage()));
     }
 
     /** @param tls whether the connection should have been encrypted */
@@ -44,7 +50,7 @@ final class ConnectFailure {
             if (cause instanceof ConnectException) {
                 return new RedisUnusable(address, "connection refused");
             }
-            if (CLOSED_EARLY.equals(cause.getMessage()) || isReset(cause)) {
+            if (isEarlyEnd(cause) || isReset(cause)) {
                 return new RedisUnusable(address, "it closed the connection" + otherScheme(tls));
             }
             if (cause instanceof UnknownHostException) {
