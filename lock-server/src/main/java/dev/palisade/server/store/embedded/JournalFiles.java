@@ -306,7 +306,17 @@ final class JournalFiles implements Closeable {
     }
 
     private Future<RecordFile> prepare(int which) {
-        return background.submit(() -> create(which, fileBytes));
+        return background.submit(() -> {
+            try {
+                return create(which, fileBytes);
+            } catch (IOException e) {
+                LOG.warn(
+                        "journal file {} cannot be made ({}); free space before the file in use is full, or this server stops",
+                        path(directory, which),
+                        e.toString());
+                throw e;
+            }
+        });
     }
 
     private RecordFile create(int which, long bytes) throws IOException {

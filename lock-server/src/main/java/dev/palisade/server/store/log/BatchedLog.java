@@ -227,12 +227,14 @@ public final class BatchedLog implements FencedLog {
         try {
             return storage.claim(request, candidate.keys().keyId(), candidate.settings());
         } catch (StoreUnusable e) {
-            String line = String.valueOf(e.getMessage());
-            if (isNews(line)) {
-                events.warn("log_unusable", "message", line);
-            }
-            throw LogFailure.unknown(line);
+            throw LogFailure.unknown(told(e));
         }
+    }
+
+    private String told(StoreUnusable unusable) {
+        String line = String.valueOf(unusable.getMessage());
+        warnOnce("log_unusable", "message", line);
+        return line;
     }
 
     private static Optional<OwnerKey> owner(BatchStorage.Claim claim) {
@@ -394,6 +396,15 @@ public final class BatchedLog implements FencedLog {
     }
 
     private void read(long first, Loader loader) throws StoreUnusable, LogFailure {
+        try {
+            readBatches(first, loader);
+        } catch (StoreUnusable e) {
+            var unused = told(e);
+            throw e;
+        }
+    }
+
+    private void readBatches(long first, Loader loader) throws StoreUnusable, LogFailure {
         int records = 0;
         for (long from = first; from < stored.next(); from += READS) {
             long end = Math.min(stored.next(), from + READS);

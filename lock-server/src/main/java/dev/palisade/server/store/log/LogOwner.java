@@ -346,7 +346,6 @@ final class LogOwner {
                 load(); // Once more, on the way that is open to what frees locks.
             }
         } catch (StoreUnusable e) {
-            LOG.error("the log cannot be used: {}; trying again every {} ms", e.getMessage(), UNUSABLE_MILLIS);
             why = String.valueOf(e.getMessage());
             notBeforeMillis = millis.getAsLong() + UNUSABLE_MILLIS;
             release();

@@ -301,6 +301,11 @@ class RedisLogTest {
         assertThatThrownBy(this::records)
                 .isInstanceOf(StoreUnusable.class)
                 .hasMessageContaining("has a field 1 in " + BATCHES + " that is no batch of records");
+        assertThat(logs.events)
+                .last()
+                .asString()
+                .startsWith("event=log_unusable message=")
+                .contains("that is no batch");
     }
 
     @Test
