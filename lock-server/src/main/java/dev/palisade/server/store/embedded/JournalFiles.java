@@ -286,7 +286,8 @@ final class JournalFiles implements Closeable {
             before.close();
             return null;
         });
-        next = prepare(number + 1);
+        int following = number + 1;
+        next = background.submit(() -> createOrWarn(following));
     }
 
     private RecordFile ready(long bytes) throws IOException {
@@ -306,17 +307,20 @@ final class JournalFiles implements Closeable {
     }
 
     private Future<RecordFile> prepare(int which) {
-        return background.submit(() -> {
-            try {
-                return create(which, fileBytes);
-            } catch (IOException e) {
-                LOG.warn(
-                        "journal file {} cannot be made ({}); free space before the file in use is full, or this server stops",
-                        path(directory, which),
-                        e.toString());
-                throw e;
-            }
-        });
+        return background.submit(() -> create(which, fileBytes));
+    }
+
+    /** The file in use has space yet: the first sign is not to be the end of the process. */
+    private RecordFile createOrWarn(int which) throws IOException {
+        try {
+            return create(which, fileBytes);
+        } catch (IOException e) {
+            LOG.warn(
+                    "journal file {} cannot be made ({}); free space before the file in use is full, or this server stops",
+                    path(directory, which),
+                    e.toString());
+            throw e;
+        }
     }
 
     private RecordFile create(int which, long bytes) throws IOException {
